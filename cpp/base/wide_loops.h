@@ -57,6 +57,8 @@ struct Kernels {
                        double node, double* scores);
   // Adds x log2 x of each number to a sum, 0 where the number is; in whole groups, too.
   void (*add_x_log2_x)(const double* numbers, std::size_t n, double* sums);
+  // The same of numbers in another unit, in which they are at most 1, and in float32 (base/math.h).
+  void (*add_rough_x_log2_x)(const double* numbers, std::size_t n, double unit, float* sums);
   // The largest of n >= 1 scores; -inf counts, NaN does not occur.
   double (*largest)(const double* scores, std::size_t n);
   // The rank of each of n <= 64 different keys; both lists have room for 64.

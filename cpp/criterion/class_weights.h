@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -119,7 +120,7 @@ class GiniOfWeights {
  public:
   static constexpr BlockCells kBlockCells = BlockCells::kClassWeights;
 
-  void start(std::size_t, std::size_t most_candidates) {
+  void start(std::span<const ClassSides>, std::size_t most_candidates) {
     left_terms_.start(most_candidates);
     right_terms_.start(most_candidates);
   }
@@ -154,34 +155,57 @@ class GiniOfWeights {
   CandidateList<double> right_terms_;
 };
 
-// A candidate is the weights of all classes on both sides: logarithms of many candidates are taken at once.
+// A candidate is the weights of all classes in the left branch: logarithms of many candidates are taken at once. Most
+// candidates are ruled out by rough scores in float32, which are in units of the node's weight (base/math.h).
 class EntropyOfWeights {
  public:
-  static constexpr BlockCells kBlockCells = BlockCells::kNone;
+  static constexpr BlockCells kBlockCells = BlockCells::kWeightEntropies;
 
-  void start(std::size_t n_classes, std::size_t most_candidates) {
-    weights_.resize(2 * n_classes);
-    for (CandidateList<double>& list : weights_) list.start(most_candidates);
+  // All is on the right.
+  void start(std::span<const ClassSides> classes, std::size_t most_candidates) {
+    node_.resize(classes.size());
+    for (std::size_t k = 0; k < classes.size(); ++k) node_[k] = classes[k].right;
+    stride_ = whole_groups(most_candidates) + kScoreGroup;
+    weights_.start(classes.size() * stride_);
+    others_.start(most_candidates);
     right_scores_.start(most_candidates);
   }
   void add(std::size_t candidate, std::span<const ClassSides> classes) {
-    for (std::size_t k = 0; k < classes.size(); ++k) {
-      weights_[2 * k].data()[candidate] = classes[k].left;
-      weights_[2 * k + 1].data()[candidate] = classes[k].right;
-    }
+    double* weights = weights_.data() + candidate;
+    for (std::size_t k = 0; k < classes.size(); ++k) weights[k * stride_] = classes[k].left;
   }
   double score(const double* left_weights, std::size_t n, double node_weight, double* scores) {
     const std::size_t end = whole_groups(n);
     double* right_scores = right_scores_.data();
-    for (std::size_t i = 0; i < end; ++i) right_scores[i] = node_weight - left_weights[i];
     begin(left_weights, n, scores);
-    begin(right_scores, n, right_scores);
-    for (std::size_t list = 0; list < weights_.size(); ++list) {
-      weights_[list].repeat_last(n);
-      kernels().add_x_log2_x(weights_[list].data(), n, list % 2 == 0 ? scores : right_scores);
+    begin(right_of(left_weights, n, node_weight), n, right_scores);
+    for (std::size_t k = 0; k < node_.size(); ++k) {
+      const double* weights = of_class(k, n);
+      kernels().add_x_log2_x(weights, n, scores);
+      kernels().add_x_log2_x(right_of(weights, n, node_[k]), n, right_scores);
     }
     for (std::size_t i = 0; i < end; ++i) scores[i] += right_scores[i];
     return kernels().largest(scores, n);
+  }
+  // Whether rough scores come first: they cost a fifth of the exact ones of a few candidates.
+  static bool pays(std::size_t n, double to_beat) { return n > kScoreGroup || to_beat > -kInfinity; }
+  // Lists the candidates that may be the best, or about equal to it, if any may beat that score; forgets the others.
+  std::span<const std::size_t> keep_promising(const double* left_weights, std::size_t n, double node_weight,
+                                              double to_beat) {
+    const float* rough = score_roughly(left_weights, n, node_weight);
+    const double margin = rough_entropy_margin(node_.size());
+    const double largest = largest_of(rough, n);
+    promising_.clear();
+    if (largest + margin <= to_beat / node_weight) return promising_;
+    const auto floor = static_cast<float>(std::max(largest, to_beat / node_weight) - margin);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (rough[i] >= floor) promising_.push_back(i);
+    }
+    for (std::size_t k = 0; k < node_.size(); ++k) {
+      double* weights = weights_.data() + k * stride_;
+      for (std::size_t i = 0; i < promising_.size(); ++i) weights[i] = weights[promising_[i]];
+    }
+    return promising_;
   }
   static double branch(std::span<const std::int64_t> weights, double weight) {
     double score = -x_log2_x(weight);
@@ -191,6 +215,20 @@ class EntropyOfWeights {
   static double tie_scale(double weight) { return x_log2_x(weight); }
 
  private:
+  // What n candidates have of a class on the left, in whole groups.
+  const double* of_class(std::size_t k, std::size_t n) {
+    double* weights = weights_.data() + k * stride_;
+    std::fill_n(weights + n, whole_groups(n) - n, weights[n - 1]);
+    return weights;
+  }
+  // The same on the right, of which the node has so much.
+  const double* right_of(const double* left, std::size_t n, double node) {
+    double* others = others_.data();
+    const std::size_t end = whole_groups(n);
+    for (std::size_t i = 0; i < end; ++i) others[i] = node - left[i];
+    return others;
+  }
+
   // What a branch has besides its classes.
   void begin(const double* weights, std::size_t n, double* scores) {
     const std::size_t end = whole_groups(n);
@@ -200,9 +238,39 @@ class EntropyOfWeights {
     for (std::size_t i = 0; i < end; ++i) scores[i] = -terms[i];
   }
 
-  std::vector<CandidateList<double>> weights_;  // by class, left and right
+  const float* score_roughly(const double* left_weights, std::size_t n, double node_weight) {
+    const std::size_t end = whole_groups(n);
+    const double unit = 1 / node_weight;
+    float* rough = rough_.start(n);
+    const auto add = [&](const double* left, double node) {
+      kernels().add_rough_x_log2_x(left, n, unit, rough);
+      kernels().add_rough_x_log2_x(right_of(left, n, node), n, unit, rough);
+    };
+    std::fill_n(rough, end, 0.0f);
+    add(left_weights, node_weight);
+    for (std::size_t i = 0; i < end; ++i) rough[i] = -rough[i];
+    for (std::size_t k = 0; k < node_.size(); ++k) add(of_class(k, n), node_[k]);
+    return rough;
+  }
+  // Of whole groups, the last of which repeats the last candidate.
+  static float largest_of(const float* rough, std::size_t n) {
+    std::array<float, kScoreGroup> largest;
+    std::copy_n(rough, kScoreGroup, largest.begin());
+    for (std::size_t i = kScoreGroup; i < n; i += kScoreGroup) {
+      for (std::size_t j = 0; j < kScoreGroup; ++j)
+        largest[j] = rough[i + j] > largest[j] ? rough[i + j] : largest[j];
+    }
+    return *std::ranges::max_element(largest);
+  }
+
+  std::vector<double> node_;  // by class
+  std::size_t stride_ = 0;
+  CandidateList<double> weights_;  // of the left branches, all candidates of a class side by side
+  CandidateList<double> others_;
   CandidateList<double> right_scores_;
   CandidateList<double> terms_;
+  CandidateList<float> rough_;
+  std::vector<std::size_t> promising_;
 };
 
 template <class Candidates>
@@ -272,7 +340,7 @@ class ClassWeightScorer {
     walk.rows_ = stats_.loaded();
     for (std::size_t k = 0; k < sides_.size(); ++k) sides_[k] = {0.0, static_cast<double>(node[k])};
     walk.sides_ = sides_.data();
-    candidates_.start(sides_.size(), most_candidates);
+    candidates_.start(sides_, most_candidates);
     walk.candidates_ = &candidates_;
     walk.left_weights_ = left_weights_.start(most_candidates);
     scores_.start(most_candidates);
@@ -283,8 +351,11 @@ class ClassWeightScorer {
     const std::size_t n = walk.n_candidates_;
     if (n == 0) return {};
     left_weights_.repeat_last(n);
-    const double largest =
-        candidates_.score(walk.left_weights_, n, static_cast<double>(walk.node_weight_), scores_.data());
+    const auto node_weight = static_cast<double>(walk.node_weight_);
+    if constexpr (requires { candidates_.keep_promising(nullptr, n, node_weight, to_beat); }) {
+      if (Candidates::pays(n, to_beat)) return best_of_promising(n, node_weight, to_beat);
+    }
+    const double largest = candidates_.score(walk.left_weights_, n, node_weight, scores_.data());
     return first_best(scores_.data(), largest, scale_, to_beat);
   }
   std::int64_t left_weight_of(std::size_t candidate) {
@@ -307,11 +378,25 @@ class ClassWeightScorer {
   double score_unit() const { return stats_.weight_unit(); }
 
  private:
+  BestCandidate best_of_promising(std::size_t n, double node_weight, double to_beat) {
+    const std::span<const std::size_t> promising =
+        candidates_.keep_promising(left_weights_.data(), n, node_weight, to_beat);
+    if (promising.empty()) return {};
+    double* left_weights = promising_weights_.start(promising.size());
+    for (std::size_t i = 0; i < promising.size(); ++i) left_weights[i] = left_weights_.data()[promising[i]];
+    promising_weights_.repeat_last(promising.size());
+    const double largest = candidates_.score(left_weights, promising.size(), node_weight, scores_.data());
+    BestCandidate best = first_best(scores_.data(), largest, scale_, to_beat);
+    if (best.found) best.index = promising[best.index];
+    return best;
+  }
+
   ClassWeightStats stats_;
   std::vector<ClassSides> sides_;
   double scale_ = 0.0;
   Candidates candidates_;
   CandidateList<double> left_weights_;
+  CandidateList<double> promising_weights_;
   CandidateList<double> scores_;
 };
 

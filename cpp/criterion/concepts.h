@@ -82,14 +82,15 @@ concept BoundsGroups = Scorer<S> && requires(S scorer, CandidateList<typename S:
 // themselves.
 enum class BlockCells : std::uint8_t {
   kNone,
-  kTwoCounts,     // gini of two classes that are counted
-  kTwoEntropies,  // entropy of two classes that are counted
-  kCounts,        // gini of more classes
-  kEntropies,     // entropy of more classes
-  kTwoWeights,    // of two classes of weighted rows
-  kClassWeights,  // of more classes
-  kSums,          // squared error
-  kPoisson,       // Poisson deviance of the same sums
+  kTwoCounts,        // gini of two classes that are counted
+  kTwoEntropies,     // entropy of two classes that are counted
+  kCounts,           // gini of more classes
+  kEntropies,        // entropy of more classes
+  kTwoWeights,       // of two classes of weighted rows
+  kClassWeights,     // of more classes
+  kWeightEntropies,  // entropy of weighted rows, however many classes
+  kSums,             // squared error
+  kPoisson,          // Poisson deviance of the same sums
 };
 template <class S>
 constexpr BlockCells block_cells_of() {

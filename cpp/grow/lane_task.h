@@ -39,7 +39,7 @@ template <Scorer S>
 int n_classes_of(const S& scorer) {
   constexpr BlockCells kCells = kBlockCells<S>;
   constexpr bool kOfClasses = kCells == BlockCells::kCounts || kCells == BlockCells::kEntropies ||
-                              kCells == BlockCells::kClassWeights;
+                              kCells == BlockCells::kClassWeights || kCells == BlockCells::kWeightEntropies;
   if constexpr (kOfClasses) return scorer.stats().n_classes();
   return 0;
 }

@@ -250,12 +250,12 @@ class Assembly {
   }
 
   static NodeFacts facts_of(const BlockNodes& block, std::size_t id, double* value) {
-    if (!block.counts.empty()) {
-      NodeFacts facts = gini_facts(counts_of(block, id), block.weight_unit, value);
+    if (!block.counts.empty() || !block.weights.empty()) {
+      NodeFacts facts = block.weights.empty() ? gini_facts(counts_of(block, id), block.weight_unit, value)
+                                              : gini_facts(weights_of(block, id), block.weight_unit, value);
       if (block.shown == Impurity::kEntropy) show_entropy({value, block.n_classes}, facts);
       return facts;
     }
-    if (!block.weights.empty()) return gini_facts(weights_of(block, id), block.weight_unit, value);
     *value = block.values[id];
     return block.facts[id];
   }

@@ -114,7 +114,7 @@ struct BlockNodes {
   std::vector<NodeFacts> facts;       // one per node,
   std::vector<double> values;         // and what it predicts
   double weight_unit = 1.0;           // of counts and weights
-  Impurity shown = Impurity::kGini;   // by nodes with counts
+  Impurity shown = Impurity::kGini;   // by nodes of classes
 
   std::size_t size() const { return nodes.size(); }
   // Adds nodes, whose child indices count from the first of them; returns the index of the first.

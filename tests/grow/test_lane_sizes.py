@@ -8,7 +8,7 @@ from core.growing import encode, grow, same_bits
 from core.test_booster import boost, make_table
 
 # What rows may be where nodes grow in blocks: two classes, weighed ones, more classes, numbers.
-KINDS = ["two classes", "weights", "classes", "numbers"]
+KINDS = ["two classes", "weights", "weights by entropy", "classes", "classes by entropy", "numbers"]
 
 
 def problem(kind: str, n: int, n_columns: int, *, digits: int = 9) -> tuple[Any, dict[str, Any]]:
@@ -20,9 +20,11 @@ def problem(kind: str, n: int, n_columns: int, *, digits: int = 9) -> tuple[Any,
     if kind == "numbers":
         given["y"] = np.round(signal, 2)
     else:
-        given["n_classes"] = 5 if kind == "classes" else 2
+        given["n_classes"] = 5 if kind.startswith("classes") else 2
         given["y"] = np.digitize(signal, np.linspace(-1, 1, given["n_classes"] - 1))
-    if kind == "weights":
+    if "entropy" in kind:
+        given["criterion"] = "entropy"
+    if "weights" in kind:
         given["weights"] = np.exp(rng.normal(size=n))
     return encode(list(numbers.T)), given
 
@@ -100,12 +102,16 @@ def test_rows_counted_2032_at_a_time(n, kind):
 
 
 @pytest.mark.parametrize("random_splits", [False, True])
+@pytest.mark.parametrize("kind", ["counts", "weights", "weights by entropy"])
 @pytest.mark.parametrize("n_classes", [7, 8, 9, 16, 17, 63, 64, 65])
-def test_64_classes_of_a_block(n_classes, random_splits):
+def test_64_classes_of_a_block(n_classes, kind, random_splits):
     """Classes are bytes of words of eight, or numbers of registers of 16; more than 64 have no blocks."""
     data, given = problem("numbers", 900, 5, digits=2)
     given |= {"y": np.arange(900) * 37 % 900 * n_classes // 900, "n_classes": n_classes}
     given["y"] = np.sort(given["y"])[np.random.default_rng(2).permutation(900)]
+    if "weights" in kind:
+        given["weights"] = np.exp(np.random.default_rng(3).normal(size=900))
+    given["criterion"] = "entropy" if "entropy" in kind else "gini"
     assert_blocks_change_nothing(data, {**given, "random_splits": random_splits, "max_features": 3})
 
 

@@ -102,6 +102,7 @@ def test_growing_blocks_of_classes_that_weigh_far_apart_changes_nothing(n, apart
     wide_tables(),
     st.integers(0, 2**64 - 1),
     kinds_of_weights,
+    st.sampled_from(["gini", "entropy"]),
     st.sampled_from([100, 65536]),
     st.sampled_from([0, 1, 4]),
     st.sampled_from([2, 6]),
@@ -109,7 +110,7 @@ def test_growing_blocks_of_classes_that_weigh_far_apart_changes_nothing(n, apart
     least_branches,
 )
 def test_growing_blocks_of_weighted_ranks_changes_nothing(
-    table, key, kind, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
+    table, key, kind, criterion, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
 ):
     """Weights of one size per class, which are counted unless a row is drawn too often, and of any sizes."""
     columns, y, times, max_features = table
@@ -120,6 +121,7 @@ def test_growing_blocks_of_weighted_ranks_changes_nothing(
         encode(columns),
         y,
         weights_of(rng, y, kind),
+        criterion=criterion,
         multiplicity=times,
         max_features=max_features,
         max_depth=max_depth,
@@ -131,10 +133,11 @@ def test_growing_blocks_of_weighted_ranks_changes_nothing(
     )
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("digits", [1, 9])
 @pytest.mark.parametrize("kind", ["any", "by class"])
 @pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 5, "min_weight_leaf": 8.0}])
-def test_growing_blocks_of_weighted_ranks_in_a_large_table_changes_nothing(digits, limits, kind):
+def test_growing_blocks_of_weighted_ranks_in_a_large_table_changes_nothing(digits, limits, kind, criterion):
     """More rows than a block holds, on one thread and two."""
     rng = np.random.default_rng(13)
     n = 20_000
@@ -142,7 +145,8 @@ def test_growing_blocks_of_weighted_ranks_in_a_large_table_changes_nothing(digit
     y = (numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n) > 0).astype(int)
     data = encode(list(numbers.T))
     weights = weights_of(rng, y, kind)
-    options = {"multiplicity": 1 + rng.poisson(0.6, size=n), "max_features": 3, "key": 7, **limits}
+    times = 1 + rng.poisson(0.6, size=n)
+    options = {"criterion": criterion, "multiplicity": times, "max_features": 3, "key": 7, **limits}
 
     node_by_node = grow(data, y, weights, n_classes=2, grows_blocks=False, **options)
     assert same_bits(grow(data, y, weights, n_classes=2, **options), node_by_node)
@@ -216,6 +220,7 @@ def test_growing_blocks_of_ranks_of_more_classes_in_a_large_table_changes_nothin
     st.integers(0, 2**64 - 1),
     st.sampled_from([3, 7, 16, 40, 64, 65]),
     kinds_of_weights,
+    st.sampled_from(["gini", "entropy"]),
     st.sampled_from([100, 65536]),
     st.sampled_from([0, 1, 4]),
     st.sampled_from([2, 6]),
@@ -223,7 +228,16 @@ def test_growing_blocks_of_ranks_of_more_classes_in_a_large_table_changes_nothin
     least_branches,
 )
 def test_growing_blocks_of_weighted_ranks_of_more_classes_changes_nothing(
-    table, key, n_classes, kind, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
+    table,
+    key,
+    n_classes,
+    kind,
+    criterion,
+    subtree_rows,
+    max_depth,
+    min_samples_split,
+    min_impurity_decrease,
+    limits,
 ):
     """Nodes that have all classes and nodes that lack some; 65 classes are left to others."""
     columns, y, times, max_features = table
@@ -231,6 +245,7 @@ def test_growing_blocks_of_weighted_ranks_of_more_classes_changes_nothing(
     many = of_more_classes(rng, y, n_classes)
     options = {
         "n_classes": n_classes,
+        "criterion": criterion,
         "multiplicity": times,
         "max_features": max_features,
         "max_depth": max_depth,
@@ -247,9 +262,10 @@ def test_growing_blocks_of_weighted_ranks_of_more_classes_changes_nothing(
 
 @pytest.mark.parametrize("digits", [1, 9])
 @pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 5, "min_weight_leaf": 8.0}])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize(("n_classes", "max_features", "kind"), [(7, 3, "any"), (40, 12, "by class")])
 def test_growing_blocks_of_weighted_ranks_of_more_classes_in_a_large_table_changes_nothing(
-    digits, limits, n_classes, max_features, kind
+    digits, limits, n_classes, max_features, kind, criterion
 ):
     """More rows than a block holds, on one thread and two."""
     rng = np.random.default_rng(13)
@@ -260,6 +276,7 @@ def test_growing_blocks_of_weighted_ranks_of_more_classes_in_a_large_table_chang
     data, weights = encode(list(numbers.T)), weights_of(rng, y, kind)
     options = {
         "n_classes": n_classes,
+        "criterion": criterion,
         "multiplicity": 1 + rng.poisson(0.6, size=n),
         "max_features": max_features,
         "key": 7,

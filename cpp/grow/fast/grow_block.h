@@ -42,6 +42,11 @@ const criterion::EntropyTerm* entropy_of(const S& scorer) {
   return nullptr;
 }
 
+// Whether rows weigh, and have a class of any number of them.
+template <Scorer S>
+inline constexpr bool kWeighsClasses =
+    kBlockCells<S> == BlockCells::kClassWeights || kBlockCells<S> == BlockCells::kWeightEntropies;
+
 template <Scorer S>
 void start_counted(const TreeFit<S>& fit, TreeBuilder& part, Worker<S>& worker) {
   const double row_weight = fit.prototype.stats().weight_unit();
@@ -115,14 +120,18 @@ void grow_ranks_of_class_weights(TreeFit<S>& fit, TreeBuilder& part, const OpenN
   if (!block.started()) block.start(fit.data, fit.params.features, rules_of(fit));
   const auto n_classes = static_cast<std::size_t>(fit.prototype.stats().n_classes());
   const auto item_of = [&](const Entry& entry) { return fit.prototype.stats().item(entry); };
-  const std::span<const BlockNode> grown =
-      block.grow_class_weights(fit.rows_of(root), item_of, n_classes, root.path, root.depth, worker.poller);
+  constexpr bool kByEntropy = kBlockCells<S> == BlockCells::kWeightEntropies;
+  const std::span<const BlockNode> grown = block.grow_class_weights(
+      fit.rows_of(root), item_of, n_classes, kByEntropy, root.path, root.depth, worker.poller);
   BlockNodes& nodes = part.block;
+  nodes.shown = row_of(fit.params.criterion).shown;
   nodes.weight_unit = fit.prototype.stats().weight_unit();
   nodes.n_classes = n_classes;
   const double* weights = block.node_weights();
+  const std::size_t before = nodes.weights.size();
+  nodes.weights.resize(before + grown.size() * n_classes);
   for (std::size_t i = 0; i < grown.size() * n_classes; ++i)
-    nodes.weights.push_back(static_cast<std::int64_t>(weights[i]));
+    nodes.weights[before + i] = static_cast<std::int64_t>(weights[i]);
   part.nodes[static_cast<std::size_t>(root.id)].block = nodes.add(grown);
 }
 
@@ -185,7 +194,7 @@ BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, V
       ++words.counts[k];
     }
     return words;
-  } else if constexpr (kBlockCells<S> == BlockCells::kClassWeights) {
+  } else if constexpr (kWeighsClasses<S>) {
     const auto n_classes = static_cast<std::size_t>(scorer.stats().n_classes());
     BlockWords& words = block.start_words(entries.size(), 1, 0, 0, n_classes);
     std::fill_n(words.sums, n_classes, std::int64_t{0});
@@ -224,21 +233,22 @@ void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
   if (!block.started()) block.start(fit.data, *fit.plan.values, fit.params.features, rules_of(fit));
   const std::span<const Entry> entries = fit.rows_of(root);
   const BlockWords& words = write_words(fit, entries, block, worker.scorer);
-  const auto kernel = kCells == BlockCells::kCounts         ? kernels.grow_counts
-                      : kCells == BlockCells::kEntropies    ? kernels.grow_entropies
-                      : kCells == BlockCells::kTwoWeights   ? kernels.grow_two_weights
-                      : kCells == BlockCells::kClassWeights ? kernels.grow_class_weights
-                      : kCells == BlockCells::kPoisson      ? kernels.grow_poisson
-                                                            : kernels.grow_sums;
+  const auto kernel = kCells == BlockCells::kCounts            ? kernels.grow_counts
+                      : kCells == BlockCells::kEntropies       ? kernels.grow_entropies
+                      : kCells == BlockCells::kTwoWeights      ? kernels.grow_two_weights
+                      : kCells == BlockCells::kClassWeights    ? kernels.grow_class_weights
+                      : kCells == BlockCells::kWeightEntropies ? kernels.grow_weight_entropies
+                      : kCells == BlockCells::kPoisson         ? kernels.grow_poisson
+                                                               : kernels.grow_sums;
   const std::span<const BlockNode> grown =
       block.grow_words(kernel, entries, entropy_of(fit.prototype), root.path, root.depth, worker.poller);
   BlockNodes& nodes = part.block;
   nodes.weight_unit = fit.prototype.stats().weight_unit();
+  nodes.shown = row_of(fit.params.criterion).shown;
   if constexpr (kCells == BlockCells::kCounts || kCells == BlockCells::kEntropies) {
     nodes.n_classes = words.n_classes;
-    nodes.shown = row_of(fit.params.criterion).shown;
     nodes.counts.insert(nodes.counts.end(), words.counts, words.counts + grown.size() * words.n_classes);
-  } else if constexpr (kCells == BlockCells::kTwoWeights || kCells == BlockCells::kClassWeights) {
+  } else if constexpr (kCells == BlockCells::kTwoWeights || kWeighsClasses<S>) {
     nodes.n_classes = words.n_classes;
     nodes.weights.insert(nodes.weights.end(), words.sums, words.sums + words.n_classes * grown.size());
   } else {
@@ -279,8 +289,7 @@ struct RankLane {
       return false;
     constexpr BlockCells kCells = kBlockCells<S>;
     if (kCells != BlockCells::kTwoCounts && levels_below(fit, node) < 2) return false;
-    return kCells == BlockCells::kTwoWeights || kCells == BlockCells::kClassWeights ||
-           kCells == BlockCells::kSums ||
+    return kCells == BlockCells::kTwoWeights || kWeighsClasses<S> || kCells == BlockCells::kSums ||
            part.nodes[static_cast<std::size_t>(node.id)].weight <=
                RankGrowth::kMostWeight * fit.prototype.stats().weight_unit();
   }
@@ -290,7 +299,7 @@ struct RankLane {
     if constexpr (kCells == BlockCells::kTwoCounts || kCells == BlockCells::kTwoEntropies)
       grow_ranks(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kTwoWeights) grow_weighed_ranks(fit, part, root, worker);
-    if constexpr (kCells == BlockCells::kClassWeights) grow_ranks_of_class_weights(fit, part, root, worker);
+    if constexpr (kWeighsClasses<S>) grow_ranks_of_class_weights(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kCounts) grow_ranks_of_classes(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kSums) grow_ranks_of_numbers(fit, part, root, worker);
     return kCells != BlockCells::kNone && kCells != BlockCells::kPoisson && kCells != BlockCells::kEntropies;

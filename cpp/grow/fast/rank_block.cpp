@@ -40,6 +40,7 @@ bool RankBlock::takes(const LaneTask& lane) {
     case BlockCells::kTwoWeights:
       return is_complete;
     case BlockCells::kClassWeights:
+    case BlockCells::kWeightEntropies:
       return is_complete && lane.criterion.n_classes <= static_cast<int>(RankGrowth::kMostClasses);
     case BlockCells::kCounts:
       return is_complete && lane.criterion.n_classes <= static_cast<int>(RankGrowth::kMostClasses) &&
@@ -185,8 +186,9 @@ std::span<const BlockNode> RankBlock::grow_held_weights(std::span<const Entry> e
 }
 
 std::span<const BlockNode> RankBlock::grow_held_class_weights(std::span<const Entry> entries,
-                                                              std::size_t n_classes, std::uint64_t path,
-                                                              std::int32_t depth, CancelPoller& poller) {
+                                                              std::size_t n_classes, bool by_entropy,
+                                                              std::uint64_t path, std::int32_t depth,
+                                                              CancelPoller& poller) {
   make_room(entries.size());
   read_codes(entries);
   if (nodes_.size() < 2 * entries.size()) nodes_.resize(2 * entries.size());
@@ -198,7 +200,7 @@ std::span<const BlockNode> RankBlock::grow_held_class_weights(std::span<const En
   growth_.class_weights = class_weights_.data();
   growth_.node_weights = node_weights_.data();
   growth_.n_classes = n_classes;
-  rank_kernels()->grow_class_weights(growth_);
+  (by_entropy ? rank_kernels()->grow_weight_entropies : rank_kernels()->grow_class_weights)(growth_);
   look_up_thresholds(std::span(nodes_.data(), growth_.n_nodes));
   return {nodes_.data(), growth_.n_nodes};
 }

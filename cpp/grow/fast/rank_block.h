@@ -116,6 +116,7 @@ struct RankKernels {
   void (*grow_weighed_counts)(RankGrowth& growth);
   void (*grow_weights)(RankGrowth& growth);
   void (*grow_class_weights)(RankGrowth& growth);
+  void (*grow_weight_entropies)(RankGrowth& growth);
   void (*grow_classes)(RankGrowth& growth);
   void (*grow_sums)(RankGrowth& growth);
 };
@@ -138,8 +139,8 @@ class RankBlock {
   }
 
   // It takes gini of two classes if rows are counted and groups of values apply. If no value is missing, it
-  // also takes entropy of two classes, gini of weighted rows or of counted rows of more classes, and squared
-  // error.
+  // also takes entropy of two classes, gini and entropy of weighted rows, gini of counted rows of more
+  // classes, and squared error.
   static bool takes(const LaneTask& lane);
   // The most rows of a node that may grow as a subtree, where there are blocks.
   static std::size_t rows_beside(const LaneTask& lane);
@@ -203,12 +204,12 @@ class RankBlock {
   }
   const double* node_weights() const { return node_weights_.data(); }
 
-  // The same for weighted rows of more classes: `item_of` returns an entry's class and weight. `node_weights` then has
-  // those of the classes, n_classes per node.
+  // The same for weighted rows of more classes, by gini or by entropy: `item_of` returns an entry's class and weight.
+  // `node_weights` then has those of the classes, n_classes per node.
   template <class ItemOf>
   std::span<const BlockNode> grow_class_weights(std::span<const Entry> entries, const ItemOf& item_of,
-                                                std::size_t n_classes, std::uint64_t path, std::int32_t depth,
-                                                CancelPoller& poller) {
+                                                std::size_t n_classes, bool by_entropy, std::uint64_t path,
+                                                std::int32_t depth, CancelPoller& poller) {
     class_weights_.resize(entries.size() + 1);
     class_weights_[0] = 0;
     if (node_weights_.size() < 2 * entries.size() * n_classes)
@@ -219,7 +220,7 @@ class RankBlock {
       class_weights_[i + 1] = item.packed();
       node_weights_[static_cast<std::size_t>(item.label)] += static_cast<double>(item.weight);
     }
-    return grow_held_class_weights(entries, n_classes, path, depth, poller);
+    return grow_held_class_weights(entries, n_classes, by_entropy, path, depth, poller);
   }
 
   // The same for counts of more classes; `class_counts` then has those of the nodes.
@@ -259,7 +260,7 @@ class RankBlock {
   std::span<const BlockNode> grow_held_weights(std::span<const Entry> entries, std::uint64_t path,
                                                std::int32_t depth, CancelPoller& poller);
   std::span<const BlockNode> grow_held_class_weights(std::span<const Entry> entries, std::size_t n_classes,
-                                                     std::uint64_t path, std::int32_t depth,
+                                                     bool by_entropy, std::uint64_t path, std::int32_t depth,
                                                      CancelPoller& poller);
   void start_growth(std::int32_t root, std::uint64_t path, std::int32_t depth, CancelPoller& poller);
   template <class Node>

@@ -41,6 +41,7 @@ bool ValueBlock::takes(const LaneTask& lane) {
       return block_kernels().grow_counts != nullptr &&
              lane.criterion.n_classes <= static_cast<int>(BlockWords::kMostClasses) && are_drawn_once();
     case BlockCells::kClassWeights:
+    case BlockCells::kWeightEntropies:
       return block_kernels().grow_class_weights != nullptr &&
              lane.criterion.n_classes <= static_cast<int>(BlockWords::kMostClasses);
     case BlockCells::kTwoWeights:

@@ -128,6 +128,7 @@ struct BlockKernels {
   void (*grow_entropies)(BlockGrowth& growth);
   void (*grow_two_weights)(BlockGrowth& growth);
   void (*grow_class_weights)(BlockGrowth& growth);
+  void (*grow_weight_entropies)(BlockGrowth& growth);
   void (*grow_sums)(BlockGrowth& growth);
   void (*grow_poisson)(BlockGrowth& growth);
 

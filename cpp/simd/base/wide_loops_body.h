@@ -168,6 +168,15 @@ void add_x_log2_x(const double* __restrict numbers, std::size_t n, double* __res
   for (std::size_t i = 0; i < end; ++i) sums[i] += x_log2_x(numbers[i]);
 }
 
+void add_rough_x_log2_x(const double* __restrict numbers, std::size_t n, double unit,
+                        float* __restrict sums) {
+  const std::size_t end = whole_groups(n);
+  for (std::size_t i = 0; i < end; ++i) {
+    const auto x = static_cast<float>(numbers[i] * unit);
+    sums[i] += x * rough_log2(x);
+  }
+}
+
 double two_ratios(const double* __restrict left_terms, const double* __restrict right_terms,
                   const double* __restrict left, std::size_t n, double node, double* __restrict scores) {
   const std::size_t end = whole_groups(n);
@@ -280,6 +289,7 @@ const Kernels table = {HORNBEAM_KERNELS_NAME,
                        log_ratios,
                        two_ratios,
                        add_x_log2_x,
+                       add_rough_x_log2_x,
                        largest,
                        places,
                        places_of_bytes,

@@ -445,9 +445,13 @@ void grow(RankGrowth& growth) {
 }  // namespace
 
 extern const RankKernels rank_table;
-const RankKernels rank_table = {
-    grow<CountCells<GiniTerm>>, grow<CountCells<EntropyTerm>>, grow<CountCells<WeighedGini>>,
-    grow<WeightCells>,          grow<ClassWeightCells>,        grow<ClassCells>,
-    grow<SumRankCells>};
+const RankKernels rank_table = {grow<CountCells<GiniTerm>>,
+                                grow<CountCells<EntropyTerm>>,
+                                grow<CountCells<WeighedGini>>,
+                                grow<WeightCells>,
+                                grow<ClassWeightCells<GiniOfWeights>>,
+                                grow<ClassWeightCells<EntropyOfWeights>>,
+                                grow<ClassCells>,
+                                grow<SumRankCells>};
 
 }  // namespace hornbeam::grow::avx512

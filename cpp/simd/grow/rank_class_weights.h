@@ -1,20 +1,29 @@
-// Weighted rows of more than two classes in the order of a feature. Weights are whole numbers that add up to less than
-// 2^53: float64 sums are exact, and scores are those of criterion/class_weights.h, squares added up in the order of the
-// classes. Classes that a node lacks add nothing and are left out. Included inside the namespace that HORNBEAM_KERNELS
-// names.
+// Weighted rows of several classes in the order of a feature. Weights are whole numbers that add up to less than
+// 2^53: float64 sums are exact, and scores are those of criterion/class_weights.h, squares or logarithms added up in the
+// order of the classes. Classes that a node lacks add nothing and are left out. (Gini of two classes has quicker cells:
+// simd/grow/rank_weights.h.) Included inside the namespace that HORNBEAM_KERNELS names.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <limits>
+#include <type_traits>
 
 #include "criterion/class_weights.h"
+#include "simd/grow/logarithms.h"
 #include "simd/grow/rank_rows.h"
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
 
 using criterion::ClassWeight;
+using criterion::EntropyOfWeights;
+using criterion::GiniOfWeights;
 
 namespace {
 
+// `Terms` is one of the two ways of criterion/class_weights.h to score a test. By squares, every cut gets its exact
+// score; by logarithms a rough one, and the exact one only if that is near the largest.
+template <class Terms>
 class ClassWeightCells : public NumberedRows {
  public:
   using Node = BlockNode;
@@ -50,15 +59,26 @@ class ClassWeightCells : public NumberedRows {
     for (std::size_t k = 0; k < n_classes_; ++k) {
       present_[n_present_] = static_cast<std::int64_t>(k);
       of_present_[n_present_] = weights[k];
+      if constexpr (!kOfSquares) index_of_[k] = n_present_;
       n_present_ += weights[k] > 0;
       weight_ += weights[k];
       squares_ += weights[k] * weights[k];
     }
+    if constexpr (!kOfSquares) {
+      best_rough_ = -std::numeric_limits<float>::infinity();
+      margin_ = rough_entropy_margin(n_present_);
+      alignas(64) double numbers[kMostNumbers] = {weight_};
+      std::copy_n(of_present_, n_present_, numbers + 1);
+      take_logarithms(numbers, n_present_ + 1);
+      scale_ = numbers[0];
+      score_ = score_of_branch(numbers);
+    }
   }
-  double score_of_node(std::int32_t) const { return squares_ / weight_; }
+  double score_of_node(std::int32_t) const { return kOfSquares ? squares_ / weight_ : score_; }
   // Of two rows, which are of different classes.
   Left left_of(Rank item) const { return {static_cast<double>(weight_in(by_item_[item]))}; }
   double score_of_cut(const Left& left, const Node&) const {
+    if (!kOfSquares) return 0.0;  // each row by itself
     const double right = weight_ - left.weight;
     return left.weight * left.weight / left.weight + right * right / right;
   }
@@ -98,43 +118,63 @@ class ClassWeightCells : public NumberedRows {
     const auto least_rows = static_cast<std::size_t>(rules_.min_samples_leaf);
     if (least_rows > 1 && !leave_out_ends(cuts, n, least_rows)) return false;
     end_items(n);
-    const bool is_limited = rules_.min_weight > 0;
-    const __m512d least = _mm512_set1_pd(static_cast<double>(rules_.min_weight));
-    const __m512d node_weight = _mm512_set1_pd(weight_);
-    const __m512d none = _mm512_set1_pd(-kInfinity);
     for (std::size_t j = 0; j < n_present_; ++j) before_[j] = _mm512_setzero_pd();
+    const bool any = kOfSquares ? offer_by_squares(column, n, cuts, places, best)
+                                : offer_by_logarithms(column, n, cuts, places, best);
+    return any || least_rows > 1;
+  }
+
+ private:
+  static constexpr bool kOfSquares = std::is_same_v<Terms, GiniOfWeights>;
+  static constexpr std::int64_t kWeightBits = (std::int64_t{1} << ClassWeight::kLabelShift) - 1;
+  static constexpr std::size_t kMostNumbers = 2 * (RankGrowth::kMostClasses + 1) + 8;
+
+  // Calls with what each class weighs on both sides of the eight cuts from a place on; before_ goes on with them.
+  template <class Call>
+  [[gnu::always_inline]] void for_classes(std::size_t place, const Call& call) {
+    const __m512i words = _mm512_i64gather_epi64(items_from(place), items_at_hand_, 8);
+    const __m512i classes = _mm512_srli_epi64(words, ClassWeight::kLabelShift);
+    const __m512d weights = _mm512_cvtepi64_pd(_mm512_and_si512(words, _mm512_set1_epi64(kWeightBits)));
+    for (std::size_t j = 0; j < n_present_; ++j) {
+      const __mmask8 own = _mm512_cmpeq_epi64_mask(classes, _mm512_set1_epi64(present_[j]));
+      const __m512d steps = _mm512_maskz_mov_pd(own, weights);
+      const __m512d sums = _mm512_add_pd(sum_up(steps), before_[j]);
+      before_[j] = last_of(sums);
+      const __m512d here = _mm512_sub_pd(sums, steps);
+      call(here, _mm512_sub_pd(_mm512_set1_pd(of_present_[j]), here));
+    }
+  }
+
+  // Of eight wanted cuts, those that leave enough weight on both sides.
+  __mmask8 heavy_enough(__m512d left, __m512d right) const {
+    const __m512d least = _mm512_set1_pd(static_cast<double>(rules_.min_weight));
+    return _mm512_cmp_pd_mask(left, least, _CMP_GE_OQ) & _mm512_cmp_pd_mask(right, least, _CMP_GE_OQ);
+  }
+
+  bool offer_by_squares(std::int32_t column, std::size_t n, const Bits* cuts, Bits places, Best& best) {
+    const __m512d none = _mm512_set1_pd(-kInfinity);
     __m512d largest = none;
     std::uint32_t any = 0;
     for (std::size_t i = 0; i < n; i += 8) {
-      const __m512i words = _mm512_i64gather_epi64(items_from(i), items_at_hand_, 8);
-      const __m512i classes = _mm512_srli_epi64(words, ClassWeight::kLabelShift);
-      const __m512d weights = _mm512_cvtepi64_pd(_mm512_and_si512(words, _mm512_set1_epi64(kWeightBits)));
       __m512d left = _mm512_setzero_pd();
       __m512d left_squares = left;
       __m512d right_squares = left;
-      for (std::size_t j = 0; j < n_present_; ++j) {
-        const __mmask8 own = _mm512_cmpeq_epi64_mask(classes, _mm512_set1_epi64(present_[j]));
-        const __m512d steps = _mm512_maskz_mov_pd(own, weights);
-        const __m512d sums = _mm512_add_pd(sum_up(steps), before_[j]);
-        before_[j] = last_of(sums);
-        const __m512d here = _mm512_sub_pd(sums, steps);
-        const __m512d there = _mm512_sub_pd(_mm512_set1_pd(of_present_[j]), here);
+      for_classes(i, [&](__m512d here, __m512d there) {
         left = _mm512_add_pd(left, here);
         left_squares = _mm512_add_pd(left_squares, _mm512_mul_pd(here, here));
         right_squares = _mm512_add_pd(right_squares, _mm512_mul_pd(there, there));
-      }
-      const __m512d right = _mm512_sub_pd(node_weight, left);
+      });
+      const __m512d right = _mm512_sub_pd(_mm512_set1_pd(weight_), left);
       const __m512d scores =
           _mm512_add_pd(_mm512_div_pd(left_squares, left), _mm512_div_pd(right_squares, right));
       auto wanted = static_cast<__mmask8>(cuts[i / 64] >> (i % 64));
       any |= wanted;
-      if (is_limited)
-        wanted &= _mm512_cmp_pd_mask(left, least, _CMP_GE_OQ) & _mm512_cmp_pd_mask(right, least, _CMP_GE_OQ);
+      if (rules_.min_weight > 0) wanted &= heavy_enough(left, right);
       const __m512d admitted = _mm512_mask_mov_pd(none, wanted, scores);
       largest = _mm512_max_pd(largest, admitted);
       _mm512_store_pd(scores_ + i, admitted);
     }
-    if (any == 0) return least_rows > 1;
+    if (any == 0) return false;
     const double here = _mm512_reduce_max_pd(largest);
     if (best.raise(here)) {
       best.column = column;
@@ -144,8 +184,102 @@ class ClassWeightCells : public NumberedRows {
     return true;
   }
 
- private:
-  static constexpr std::int64_t kWeightBits = (std::int64_t{1} << ClassWeight::kLabelShift) - 1;
+  // Eight cuts share a register: left branches, then right ones.
+  bool offer_by_logarithms(std::int32_t column, std::size_t n, const Bits* cuts, Bits places, Best& best) {
+    const __m512d unit = _mm512_set1_pd(1 / weight_);
+    const auto terms_of = [unit](__m512d left, __m512d right) {
+      const __m256 low = _mm512_cvtpd_ps(_mm512_mul_pd(left, unit));
+      const __m256 high = _mm512_cvtpd_ps(_mm512_mul_pd(right, unit));
+      return rough_x_log2_x(_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1));
+    };
+    const __m512 none = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
+    __m512 largest = none;
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < n; i += 8) {
+      if (i % kStretch == 0) {
+        for (std::size_t j = 0; j < n_present_; ++j) sums_[i / kStretch][j] = _mm512_cvtsd_f64(before_[j]);
+      }
+      __m512d left = _mm512_setzero_pd();
+      __m512 terms = _mm512_setzero_ps();
+      for_classes(i, [&](__m512d here, __m512d there) {
+        left = _mm512_add_pd(left, here);
+        terms = _mm512_add_ps(terms, terms_of(here, there));
+      });
+      const __m512d right = _mm512_sub_pd(_mm512_set1_pd(weight_), left);
+      terms = _mm512_sub_ps(terms, terms_of(left, right));
+      auto wanted = static_cast<__mmask8>(cuts[i / 64] >> (i % 64));
+      any |= wanted;
+      if (rules_.min_weight > 0) wanted &= heavy_enough(left, right);
+      const __m512 rough = _mm512_add_ps(terms, _mm512_shuffle_f32x4(terms, terms, 0b01001110));
+      const __m512 admitted = _mm512_mask_mov_ps(none, wanted, rough);
+      largest = _mm512_max_ps(largest, admitted);
+      _mm256_store_ps(rough_ + i, _mm512_castps512_ps256(admitted));
+    }
+    if (any == 0) return false;
+    const float here = _mm512_reduce_max_ps(largest);
+    if (here == -std::numeric_limits<float>::infinity()) return true;  // the limits admit none
+    best_rough_ = std::max(best_rough_, here);
+    const float floor = best_rough_ - margin_;
+    if (here >= floor) offer_promising(column, n, floor, places, best);
+    return true;
+  }
+
+  // Scores the cuts that reach the floor: of those within the slack of the best, the first is offered.
+  void offer_promising(std::int32_t column, std::size_t n, float floor, Bits places, Best& best) {
+    std::size_t n_promising = 0;
+    double largest = -kInfinity;
+    for (std::size_t i = 0; i < n; i += 8) {
+      std::uint32_t promising =
+          _mm256_cmp_ps_mask(_mm256_load_ps(rough_ + i), _mm256_set1_ps(floor), _CMP_GE_OQ);
+      for (; promising != 0; promising &= promising - 1) {
+        const std::size_t at = i + static_cast<std::size_t>(std::countr_zero(promising));
+        promising_[n_promising] = static_cast<Rank>(at);
+        scores_[n_promising] = score_of_place(at);
+        largest = std::max(largest, scores_[n_promising++]);
+      }
+    }
+    if (!best.raise(largest, scale_)) return;
+    best.column = column;
+    best.n_left = promising_[first_near(scores_, largest, scale_)];
+    best.places = places;
+  }
+
+  // The exact score of the cut before a place, from what the stretches before its own weigh.
+  double score_of_place(std::size_t place) const {
+    const std::size_t stretch = place / kStretch;
+    double sums[RankGrowth::kMostClasses];
+    std::copy_n(sums_[stretch], n_present_, sums);
+    for (std::size_t i = stretch * kStretch; i < place; ++i) {
+      const std::int64_t item = items_at_hand_[item_at(i)];
+      sums[index_of_[class_in(item)]] += static_cast<double>(weight_in(item));
+    }
+    alignas(64) double numbers[kMostNumbers];
+    double* left = numbers;
+    double* right = numbers + n_present_ + 1;
+    left[0] = 0.0;
+    for (std::size_t j = 0; j < n_present_; ++j) {
+      left[0] += sums[j];
+      left[j + 1] = sums[j];
+      right[j + 1] = of_present_[j] - sums[j];
+    }
+    right[0] = weight_ - left[0];
+    take_logarithms(numbers, 2 * (n_present_ + 1));
+    return score_of_branch(left) + score_of_branch(right);
+  }
+
+  // Turns n numbers into their x log2 x.
+  static void take_logarithms(double* numbers, std::size_t n) {
+    for (std::size_t i = 0; i < n; i += 8) {
+      const auto here = static_cast<__mmask8>(first_bits(std::min<std::size_t>(8, n - i)));
+      _mm512_store_pd(numbers + i, x_log2_x(_mm512_maskz_load_pd(here, numbers + i)));
+    }
+  }
+  // From that of its weight, which comes first, and those of its classes.
+  double score_of_branch(const double* terms) const {
+    double score = -terms[0];
+    for (std::size_t j = 1; j <= n_present_; ++j) score += terms[j];
+    return score;
+  }
 
   static std::size_t class_in(std::int64_t item) {
     return static_cast<std::size_t>(item >> ClassWeight::kLabelShift);
@@ -181,7 +315,19 @@ class ClassWeightCells : public NumberedRows {
   double of_present_[RankGrowth::kMostClasses + 1];
   __m512d before_[RankGrowth::kMostClasses];  // what the places so far add up to, in every lane
 
-  alignas(64) double scores_[kPlaces];  // of one order, by place
+  // By logarithms.
+  static constexpr std::size_t kStretch = 64;  // places between those whose sums are kept
+  double score_ = 0.0;
+  double scale_ = 0.0;                                   // of ties
+  float margin_ = 0.0f;                                  // of rough scores
+  float best_rough_ = 0.0f;                              // of all columns so far
+  std::size_t index_of_[RankGrowth::kMostClasses] = {};  // of the classes that the node has
+
+  // Of one order, by place.
+  alignas(64) double scores_[kPlaces];
+  alignas(64) float rough_[kOfSquares ? 1 : kPlaces];
+  Rank promising_[kOfSquares ? 1 : kPlaces];
+  double sums_[kOfSquares ? 1 : kPlaces / kStretch][RankGrowth::kMostClasses];
   alignas(64) std::int64_t small_items_[kSmallRows + 1] = {};
 };
 

@@ -44,6 +44,8 @@ class NumberedRows {
     return _mm512_cvtepu16_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(items_ + place)));
   }
 
+  std::size_t item_at(std::size_t place) const { return items_[place]; }
+
   // The running sums, each row included.
   static __m512d sum_up(__m512d steps) {
     const __m512i zero = _mm512_setzero_si512();

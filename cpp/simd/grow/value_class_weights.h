@@ -1,6 +1,6 @@
-// Weighted rows of more than two classes, as cells of simd/grow/value_block_body.h: a word has the class and the weight
-// of a row. Classes that a node lacks are left out: they would add zeros. For wide registers; included inside the
-// namespace that HORNBEAM_KERNELS names.
+// Weighted rows of several classes, as cells of simd/grow/value_block_body.h: a word has the class and the weight
+// of a row. Classes that a node lacks are left out: they would add zeros. (Gini of two classes has quicker cells:
+// simd/grow/value_sums.h.) For wide registers; included inside the namespace that HORNBEAM_KERNELS names.
 #pragma once
 
 #include <immintrin.h>
@@ -9,15 +9,19 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/types.h"
 #include "criterion/class_weights.h"
 #include "grow/fast/value_block.h"
+#include "simd/grow/logarithms.h"
 #include "simd/grow/value_words.h"
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
 
 using criterion::ClassWeight;
+using criterion::EntropyOfWeights;
+using criterion::GiniOfWeights;
 
 namespace {
 
@@ -28,7 +32,9 @@ struct FourClassWeights {
   alignas(64) std::int64_t of[BlockWords::kMostClasses / 2][2 * kFour];
 };
 
-// Scores as those of criterion/class_weights.h: squares are added up in the order of the classes.
+// Scores as those of criterion/class_weights.h, `Terms` being one of its two: squares or logarithms are added up in the
+// order of the classes.
+template <class Terms>
 class ClassWeightCells : public WordCells {
  public:
   using Counts = FourClassWeights;
@@ -56,8 +62,13 @@ class ClassWeightCells : public WordCells {
       present_[n_present_] = kNoClass;
       of_present_[n_present_] = 0;
     }
-    score_ = squares / weight;
+    if constexpr (kOfSquares) {
+      score_ = squares / weight;
+    } else {
+      score_by_logarithms(weight);
+    }
   }
+  double tie_scale(std::int32_t) const { return tie_scale_; }
   double score_of(std::int32_t) const { return score_; }
   Counts count(const FourColumns& columns, const BlockGrowth::Waiting& node, const FourTests& tests) const {
     const FourBounds bounds(tests.bound);
@@ -91,18 +102,14 @@ class ClassWeightCells : public WordCells {
   }
   void score(const Counts& left, std::int32_t node, Lanes informative, double* scores) const {
     __m512d weight = _mm512_setzero_pd();
-    __m512d squares = weight;
-    const auto add_class = [&](std::int64_t of_node, __m256i of_left) {
-      const __m256i of_right = _mm256_sub_epi64(_mm256_set1_epi64x(of_node), of_left);
-      const __m512d both =
-          _mm512_cvtepi64_pd(_mm512_inserti64x4(_mm512_castsi256_si512(of_left), of_right, 1));
-      weight = _mm512_add_pd(weight, both);
-      squares = _mm512_add_pd(squares, _mm512_mul_pd(both, both));
-    };
-    for (std::size_t p = 0; 2 * p < n_present_; ++p) {
-      const __m512i sums = _mm512_load_si512(left.of[p]);
-      add_class(of_present_[2 * p], _mm512_castsi512_si256(sums));
-      add_class(of_present_[2 * p + 1], _mm512_extracti64x4_epi64(sums, 1));
+    __m512d terms = weight;
+    for_branches(left, [&](__m512d of_class) {
+      weight = _mm512_add_pd(weight, of_class);
+      if constexpr (kOfSquares) terms = _mm512_add_pd(terms, _mm512_mul_pd(of_class, of_class));
+    });
+    if constexpr (!kOfSquares) {
+      terms = _mm512_sub_pd(terms, x_log2_x(weight));
+      for_branches(left, [&](__m512d of_class) { terms = _mm512_add_pd(terms, x_log2_x(of_class)); });
     }
     __mmask8 admitted = with_enough_rows(left.rows, node, informative);
     if (rules_.min_weight > 0) {
@@ -110,7 +117,7 @@ class ClassWeightCells : public WordCells {
           _mm512_cmp_pd_mask(weight, _mm512_set1_pd(static_cast<double>(rules_.min_weight)), _CMP_GE_OQ);
       admitted &= heavy & (heavy >> kFour);
     }
-    write_scores(_mm512_div_pd(squares, weight), admitted, scores);
+    write_scores(kOfSquares ? _mm512_div_pd(terms, weight) : terms, admitted, scores);
   }
   Left left_of(const Counts& left, std::size_t test) {
     std::fill_n(best_, n_classes_, std::int64_t{0});
@@ -150,7 +157,7 @@ class ClassWeightCells : public WordCells {
   void finish_lanes(std::size_t) const {}
   void start(std::int32_t node, Lanes rows) {
     start(node);
-    if (words_.nodes[node].samples != 2) return;
+    if (!kOfSquares || words_.nodes[node].samples != 2) return;  // by entropy, a row by itself scores nothing
     const auto score_of_row = [&](int lane) {
       const auto w = static_cast<double>(weight_at_[lane]);
       return w * w / w;
@@ -193,6 +200,7 @@ class ClassWeightCells : public WordCells {
   bool opens(std::int32_t node, Lanes, std::int32_t depth) const { return opens(node, depth); }
 
  private:
+  static constexpr bool kOfSquares = std::is_same_v<Terms, GiniOfWeights>;
   static constexpr std::int64_t kWeightBits = (std::int64_t{1} << ClassWeight::kLabelShift) - 1;
   static constexpr std::int64_t kNoClass = BlockWords::kMostClasses;
 
@@ -208,6 +216,34 @@ class ClassWeightCells : public WordCells {
   __m512i of_lanes(Lanes rows) const {
     const __m512i low = _mm512_maskz_mov_epi64(low_half(rows), low_);
     return _mm512_mask_add_epi64(low, high_half(rows), low, high_);
+  }
+
+  // Calls with what each class weighs in the branches of four tests: left ones, then right ones.
+  template <class Call>
+  [[gnu::always_inline]] void for_branches(const Counts& left, const Call& call) const {
+    const auto branches = [](std::int64_t of_node, __m256i of_left) {
+      const __m256i of_right = _mm256_sub_epi64(_mm256_set1_epi64x(of_node), of_left);
+      return _mm512_cvtepi64_pd(_mm512_inserti64x4(_mm512_castsi256_si512(of_left), of_right, 1));
+    };
+    for (std::size_t p = 0; 2 * p < n_present_; ++p) {
+      const __m512i sums = _mm512_load_si512(left.of[p]);
+      call(branches(of_present_[2 * p], _mm512_castsi512_si256(sums)));
+      call(branches(of_present_[2 * p + 1], _mm512_extracti64x4_epi64(sums, 1)));
+    }
+  }
+
+  // Of the node at hand: eight logarithms at a time, first that of its weight.
+  void score_by_logarithms(double weight) {
+    alignas(64) double terms[BlockWords::kMostClasses + 8];
+    terms[0] = weight;
+    for (std::size_t j = 0; j < n_present_; ++j) terms[j + 1] = static_cast<double>(of_present_[j]);
+    for (std::size_t j = 0; j <= n_present_; j += 8) {
+      const auto here = static_cast<__mmask8>(first_lanes(std::min<std::size_t>(8, n_present_ + 1 - j)));
+      _mm512_store_pd(terms + j, x_log2_x(_mm512_maskz_load_pd(here, terms + j)));
+    }
+    tie_scale_ = terms[0];
+    score_ = -terms[0];
+    for (std::size_t j = 1; j <= n_present_; ++j) score_ += terms[j];
   }
 
   std::int64_t* weights_of(std::int32_t node) const {
@@ -227,6 +263,7 @@ class ClassWeightCells : public WordCells {
   std::int64_t present_[BlockWords::kMostClasses + 1];
   std::int64_t of_present_[BlockWords::kMostClasses + 1];
   double score_ = 0.0;
+  double tie_scale_ = 0.0;
   double score_of_pair_ = 0.0;
   std::int64_t best_[BlockWords::kMostClasses] = {};
 

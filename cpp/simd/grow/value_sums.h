@@ -13,6 +13,7 @@
 #include "base/math.h"
 #include "base/types.h"
 #include "grow/fast/value_block.h"
+#include "simd/grow/logarithms.h"
 #include "simd/grow/value_words.h"
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
@@ -184,14 +185,6 @@ class TwoWeightCells : public TwoSumCells<TwoWeightCells> {
   void describe(std::int32_t, std::int32_t, std::size_t) const {}
   void finish_lanes(std::size_t) const {}
 };
-
-// Logarithms of eight numbers, as base/math.h computes one.
-__m512d ln_of(__m512d numbers) {
-  alignas(64) double each[8];
-  _mm512_store_pd(each, numbers);
-  for (double& number : each) number = hornbeam::ln_of(number);
-  return _mm512_load_pd(each);
-}
 
 // How sums are scored and what nodes show: squared error, as SumScorer<SquaredErrorBranch> (criterion/sums.h).
 class SquaredErrors {
