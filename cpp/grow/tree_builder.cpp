@@ -100,7 +100,8 @@ class Assembly {
   }
 
  private:
-  static constexpr std::size_t kAhead = 16;  // nodes between requesting one from memory and reading it
+  // Nodes between requesting one from memory and reading it: many, as each waits for two or three places in memory.
+  static constexpr std::size_t kAhead = 48;
 
   void add(NodePlace place) { order_[n_ordered_++] = place; }
 
