@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from reference.criteria import branch_score
 
 from core.growing import encode, grow, same_bits
-from reference.criteria import branch_score
 
 
 def mirrored(n: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Classes and weights whose second half mirrors the first, but that some weigh a hundred-millionth more."""
+    """Classes and weights whose second half mirrors the first; some weigh a hundred-millionth more."""
     rng = np.random.default_rng(seed)
     half = n // 2
     inner = np.arange(half) > half * rng.uniform(0.3, 0.6)
