@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from reference.criteria import branch_score
-
 from core.growing import encode, grow, same_bits
+from reference.criteria import branch_score
 
 
 def mirrored(n: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
