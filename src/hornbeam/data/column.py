@@ -262,11 +262,11 @@ def warn_of_near_unique(columns: Iterable[Column], n_rows: int) -> None:
 
 
 class FoundNumbers:
-    """Columns of texts that are numbers, as one is read that has '?' among its numbers: said once for all.
+    """Finds columns whose texts are numbers, and warns of all of them at once.
 
-    They are categories, as all texts are, and few people mean that. Where all are whole numbers somebody has
-    made texts of them, as of postcodes; where there are many other texts, the numbers are part of a wording,
-    as in tickets.
+    A column of numbers with a '?' among them is read as texts, so it is categorical, which few people want.
+    Columns of whole numbers only are left out, since somebody chose texts for them, as for postcodes; so are
+    those with many other texts, such as ticket numbers.
     """
 
     def __init__(self) -> None:
@@ -274,7 +274,7 @@ class FoundNumbers:
         self._with_comma = False
 
     def look(self, content: Content, name: str) -> None:
-        """Take note of a column if its texts look like numbers."""
+        """Remember a column if its texts look like numbers."""
         if not isinstance(content, Labels) or content.declared:
             return
         distinct = content.used().distinct
@@ -292,7 +292,7 @@ class FoundNumbers:
         self._with_comma |= bool(with_comma)
 
     def say(self) -> None:
-        """Say which texts are numbers, and what can be done."""
+        """Warn of the columns found, and say what to do."""
         if self._found:
             how = ".str.replace(',', '.')" if self._with_comma else ""
             warn(
