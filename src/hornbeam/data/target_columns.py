@@ -58,7 +58,8 @@ def target_columns(
     if len(columns) > 1 and not multi_output:
         raise ValueError(
             f"{name} should be a 1d array, got an array of shape ({len(columns[0])}, {len(columns)}) "
-            f"instead. {estimator_name} learns one output at a time."
+            f"instead. {estimator_name} learns one output "
+            "at a time: fit one for each, for example with sklearn.multioutput.MultiOutputRegressor."
         )
     if len(columns) == 1 and not is_one_dimensional:
         columns = [column_or_1d(columns[0].reshape(-1, 1), warn=True)]
