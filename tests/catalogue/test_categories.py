@@ -47,7 +47,7 @@ def test_row_47_one_category_per_row() -> None:
     assert model.tree_.category_words.nbytes == n_rows // 8  # one bit per category and test
 
 
-@pytest.mark.filterwarnings("ignore:Hardly two rows are alike:hornbeam.warnings.DataWarning")
+@pytest.mark.filterwarnings("ignore:Nearly every row has a value of its own:hornbeam.warnings.DataWarning")
 def test_row_47_an_identifier_that_would_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 2**30)
     n_rows = 100_000

@@ -235,7 +235,7 @@ def test_left_and_right_are_only_for_two_branches(grown):
 # --- Many categories, and columns that are identifiers ---------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:Hardly two rows")
+@pytest.mark.filterwarnings("ignore:Nearly every row has a value of its own")
 @pytest.mark.parametrize("split", SPLITS)
 def test_a_hundred_thousand_categories(split):
     n = 100_000
